@@ -97,7 +97,7 @@ class PlantedFaults(unittest.TestCase):
 
     def test_are_named(self) -> None:
         self.named("order", "the order of examples is another")
-        self.named("sum", "the norm of the first gradient")
+        self.named("sum", "2 times as large: the gradient is the mean")
         self.named("weight_decay", "its update differs (optimizer, rate, weight decay")
         self.named("group", "the group of its statistics", "resnet9_thin", workers=1)
 

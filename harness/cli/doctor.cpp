@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string_view>
 
 #include "harness/cli/doctor_gpu.h"
@@ -117,21 +118,24 @@ Diagnosis diagnose_frameworks() {
       (cache ? std::filesystem::path(cache)
              : std::filesystem::path(home ? home : "/nonexistent") / ".cache") /
       "regatta";
-  std::vector<std::string> found;
+  std::set<std::string> found, missing{"torch", "tensorflow", "jax"};
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename();
-    for (const char* framework : {"torch-", "tensorflow-", "jax-"}) {
-      if (name.starts_with(framework)) found.push_back(name);
+    for (const std::string framework : {"torch", "tensorflow", "jax"}) {
+      if (!name.starts_with(framework + "-")) continue;
+      found.insert(name);
+      missing.erase(framework);
     }
   }
-  std::ranges::sort(found);
   return {.feature = "frameworks",
           .finding = found.empty() ? Finding::Missing : Finding::Ok,
           .detail = found.empty() ? "none in " + folder.string()
                                   : fmt::format("{}", fmt::join(found, ", ")),
           .purpose = "races beside PyTorch, TensorFlow and JAX (ci/contenders)",
-          .fix = found.empty() ? "ci/contenders/environment.py torch, in a checkout" : ""};
+          .fix = missing.empty() ? ""
+                                 : fmt::format("in a checkout, ci/contenders/environment.py with {}",
+                                               fmt::join(missing, " or "))};
 }
 
 constexpr std::size_t kMarkColumns = 11;

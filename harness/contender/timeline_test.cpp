@@ -101,5 +101,14 @@ TEST(MllogReader, EndsAnEvaluationAtItsStopWhereverTheAccuracyStands) {
   }
 }
 
+TEST(MllogReader, TakesTheExamplesOfSamplesCount) {
+  MllogReader reader("loss");
+  const auto event = reader.take(
+      R"(:::MLLOG {"key": "eval_accuracy", "value": 3.3, "metadata": {"samples_count": 70}})", 5);
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->examples, 70);
+  EXPECT_EQ(event->metric, 3.3);
+}
+
 }  // namespace
 }  // namespace regatta::contender
