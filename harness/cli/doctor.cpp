@@ -134,7 +134,7 @@ Diagnosis diagnose_frameworks() {
                                   : fmt::format("{}", fmt::join(found, ", ")),
           .purpose = "races beside PyTorch, TensorFlow and JAX (ci/contenders)",
           .fix = missing.empty() ? ""
-                                 : fmt::format("in a checkout, ci/contenders/environment.py with {}",
+                                 : fmt::format("ci/contenders/environment.py {}, in a checkout",
                                                fmt::join(missing, " or "))};
 }
 
