@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from strategies import split_program
 from wording import bytes_text, count_text, digits_text, time_text
 
 Json = dict[str, Any]
@@ -75,17 +74,23 @@ def _row(judged: Json, cell: Json, label: str, own: Json | None) -> ProgramRow:
         setup=time_text(_median(run["setup_seconds"] for run in runs)), proof=_proof(runs))
 
 
+def _raced(cell: Json) -> tuple[str, str]:
+    """Our strategy, with its algorithm of all_reduce as adapters name it, and element type."""
+    algorithm = cell["options"].get("all_reduce", "ring")
+    return cell["strategy"] + (f"+{algorithm}" if algorithm != "ring" else ""), cell["dtype"]
+
+
 def programs_of(judgement: Json, labels_of: Any) -> list[ProgramRow]:
     """A row for each cell of another program. `labels_of`: returns the labels of a workload's
     cells."""
     rows = []
     for judged in judgement["workloads"]:
         cells = judged["cells"]
-        ours = {(cell["cell"]["strategy"], cell["cell"]["dtype"]): cell for cell in sorted(
+        ours = {_raced(cell["cell"]): cell for cell in sorted(
             reversed(cells), key=lambda cell: cell["cell"]["processes"])  # the fastest of the most
                 if not cell["cell"]["program"]}
         rows += [_row(judged, cell, label,
-                      ours.get((split_program(cell["cell"]["strategy"])[1],
+                      ours.get((cell["cell"]["strategy"].rpartition(" ")[2],
                                 cell["cell"]["dtype"])))
                  for cell, label in zip(cells, labels_of(judged)) if cell["cell"]["program"]]
     return rows

@@ -34,6 +34,7 @@ CLAIMS = {"two Xeon cores": ("results/xeon-2-cores/claims",
 TAUGHT = "results/claims.md"
 PROGRAMS = "results/epyc-zen4-2-cores/contenders"
 PROGRAMS_BF16 = PROGRAMS + "_bf16"
+PROGRAMS_MORE = "results/epyc-zen3-2-cores/contenders"
 # The rows for the README. Their steps are no shorter than those that people train.
 PROGRAMS_SHOWN = [(workload, f"{framework} all_reduce") for workload in ("gpt_tiny", "resnet9_thin")
                   for framework in ("pytorch", "tensorflow")]
@@ -168,7 +169,8 @@ def main(arguments: list[str]) -> int:
         print(__doc__.strip(), file=sys.stderr)
         return int(arguments not in (["--help"], ["-h"]))
     machines = [[judge([ROOT / one]) for one in folders] for folders in CLAIMS.values()]
-    race, programs, programs_bf16 = (judge([ROOT / one]) for one in (RACE, PROGRAMS, PROGRAMS_BF16))
+    race, programs, programs_bf16, programs_more = (
+        judge([ROOT / one]) for one in (RACE, PROGRAMS, PROGRAMS_BF16, PROGRAMS_MORE))
     differs = False
     for readme, name, made in (("README.md", "race", race_text(race)),
                                ("README.md", "claims", count_text(machines)),
@@ -176,7 +178,9 @@ def main(arguments: list[str]) -> int:
                                ("results/claims.md", "claims", claims_text(machines)),
                                ("results/contenders.md", "programs", programs_text(programs)),
                                ("results/contenders.md", "programs in bf16",
-                                programs_text(programs_bf16))):
+                                programs_text(programs_bf16)),
+                               ("results/contenders.md", "programs on a Zen 3",
+                                programs_text(programs_more))):
         before = (ROOT / readme).read_text()
         after = with_block(before, name, made)
         differs |= before != after

@@ -102,6 +102,23 @@ class PlantedFaults(unittest.TestCase):
         self.named("group", "the group of its statistics", "resnet9_thin", workers=1)
 
 
+class EventFiles(unittest.TestCase):
+    """TensorBoard's writer comes with TensorFlow's environment."""
+
+    def test_hold_each_run_of_a_folder(self) -> None:
+        require(self, "tensorflow_strategies.py")
+        records = FOLDER.parents[1] / "results/epyc-zen3-2-cores/contenders"
+        with tempfile.TemporaryDirectory() as out:
+            subprocess.run([FOLDER / "environment.py", "tensorflow", "plots/event_files.py",
+                            records, out], check=True, cwd=FOLDER.parents[1])
+            runs = list(Path(out).iterdir())
+            self.assertEqual(len(runs), 21)
+            events = [next(run.iterdir()).read_bytes() for run in runs]
+            self.assertTrue(all(b"metric" in each for each in events))
+            # Programs tell no losses but those of the proof.
+            self.assertEqual(sum(b"training loss" in each for each in events), 9)
+
+
 if __name__ == "__main__":
     if set(MISSING) == set(environments.FRAMEWORKS):
         print(f"skipped: no framework is installed ({MISSING['torch']}); fix: ci/contenders/"
